@@ -1,12 +1,18 @@
-"""Concurrent calls, none of which runs on after another fails."""
+"""Concurrent calls, none of which runs on after another fails, and cancellations apart from raised ones."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
-__all__ = ["gathered"]
+__all__ = ["gathered", "is_cancelled_by"]
 
 T = TypeVar("T")
+
+
+def is_cancelled_by(error: BaseException) -> bool:
+    """Return whether an exception is the cancellation of the current task, and none that code from outside raised."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 async def gathered(calls: Iterable[Awaitable[T]]) -> list[T]:

@@ -6,13 +6,13 @@ preparation that its plugin requests. Both are registered before the daemon star
 plugin as it is loaded.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import structlog
 
+from pyroclast.kube.api.concurrent_calls import is_cancelled_by
 from pyroclast.model.errors import ConfigError, PyroclastError
 from pyroclast.model.plan import Bind, Plan, Preparation
 from pyroclast.model.texts import said_by
@@ -183,8 +183,7 @@ class _Isolated:
         except GeneratorExit:
             raise
         except BaseException as error:  # it comes from outside, and a bug of it fails the plan alone
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            if is_cancelled_by(error):
                 raise
             _log.exception("binder_failed", binder=self._name)
             outcome_by_task, prepared_seconds = {}, None

@@ -22,6 +22,7 @@ from pyroclast.controllers.runtime.writer import NamespaceEndingError, NotLeadin
 from pyroclast.framework.extension.contract import PluginController, ReconcileRequest
 from pyroclast.kube.api.client import Client
 from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.concurrent_calls import is_cancelled_by
 from pyroclast.kube.api.errors import ApiConflictError, ApiError, NoAnswerError
 from pyroclast.model.errors import PyroclastError
 from pyroclast.model.sealed import SealedDict
@@ -239,9 +240,7 @@ class PluginControllers:
                 if await running.thread.is_blocked(_BLOCKED_SECONDS):
                     asyncio.get_running_loop().call_soon(self._give_up, running.plugin)
                 raise FailedReconcileError(f"it did not return in {MOST_SECONDS:g} s") from error
-            task = asyncio.current_task()
-            is_stopped = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling()
-            if is_stopped or type(error) in _SERVER_ERRORS:
+            if is_cancelled_by(error) or type(error) in _SERVER_ERRORS:
                 raise
             raise FailedReconcileError(f"{type(error).__name__}: {said_by(error)}") from error
         return _pause(answer)

@@ -1,9 +1,9 @@
 """Preparers of plugins: each runs on an event loop of its own, so that one that blocks delays its own pods alone."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
+from pyroclast.kube.api.concurrent_calls import is_cancelled_by
 from pyroclast.kube.writes.binding import Preparer
 from pyroclast.model.errors import PyroclastError
 from pyroclast.model.plan import Bind, Preparation
@@ -43,7 +43,6 @@ class _Threaded:
         except (Exception, GeneratorExit):
             raise
         except BaseException as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            if is_cancelled_by(error):
                 raise
             raise PreparerEndedError(f"{type(error).__name__}: {said_by(error)}") from error
